@@ -9,8 +9,10 @@ import termios
 import threading
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from fcntl import ioctl
 from functools import partial
+from pathlib import Path
 from select import select
 from struct import pack
 
@@ -19,6 +21,9 @@ from tests.agents.programs import KEY, Desk, Program, need
 PATIENCE = 60.0
 # Seconds after which a person presses a key again that has done nothing.
 PRESSED_AGAIN = 3.0
+LOOK_EVERY = 0.02
+ARROWS = ("\x1b[B", "\x1b[A")
+_MARKED = re.compile(r"\u203a(\d+)\.")
 _ESCAPES = re.compile(r"\x1b(?:\[[0-9;?<>=]*[a-zA-Z]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[=>()][0-9AB]?|[78])")
 _GAPS = re.compile(r"\s+")
 
@@ -53,6 +58,15 @@ class Screen:
         """Whether the program has closed the terminal."""
         return not self._open
 
+    def calls_of(self, name: str) -> list[list[str]]:
+        """What the program's threads of that name have called the system for, each with its arguments; `running` if nothing."""
+        found: list[list[str]] = []
+        for thread in Path(f"/proc/{self._process.pid}/task").iterdir():
+            with suppress(OSError):  # it has ended meanwhile
+                if (thread / "comm").read_text().strip() == name:
+                    found.append((thread / "syscall").read_text().split())
+        return found
+
     def report(self) -> str:
         """Everything that was drawn, for the message of a failed test."""
         return f"{self._process.args!r} has drawn:\n{_ESCAPES.sub(' ', self._drawn)[-4000:]}"
@@ -65,6 +79,14 @@ class Screen:
                 drawn = self._news.wait_for(partial(self._has, wanted), PATIENCE)
                 assert drawn, f"{text!r} was not drawn\n{self.report()}"
                 self._seen += self._rest().index(wanted) + len(wanted)
+
+    def until_seen(self, fact: Callable[[], bool]) -> None:
+        """Wait until something is true of the program that it does not draw."""
+        deadline = time.monotonic() + PATIENCE
+        with self._news:
+            while not fact():
+                assert time.monotonic() < deadline, f"it never came to that\n{self.report()}"
+                self._news.wait(LOOK_EVERY)
 
     def type(self, keys: str) -> None:
         """Press keys, which a terminal that is gone loses."""
@@ -80,11 +102,17 @@ class Screen:
             with self._news:
                 self._news.wait_for(taken, PRESSED_AGAIN)
 
-    def rest(self) -> None:
-        """Wait until the screen has not changed for a moment: a program that is still beginning may lose what is typed."""
+    def mark(self, choice: str) -> None:
+        """Move the mark of a list to this choice."""
+        number = re.compile(rf"(\d+)\.{re.escape(_GAPS.sub('', choice))}")
+        key, other, deadline = *ARROWS, time.monotonic() + PATIENCE
         with self._news:
-            while self._news.wait(PRESSED_AGAIN):
-                pass
+            while (marked := self._last(_MARKED)) != self._last(number):
+                assert time.monotonic() < deadline, f"{choice!r} was not marked\n{self.report()}"
+                self.type(key)
+                if not self._news.wait_for(partial(self._is_moved, marked), PRESSED_AGAIN):
+                    # Codex drops a key that comes early, and may go on dropping that key as one that is held down.
+                    key, other = other, key
 
     def prompt(self, words: str, taken: Callable[[], bool] | None = None) -> None:
         """Type a prompt and send it: until it is `taken`, where the program may still be at the end of another turn."""
@@ -121,7 +149,16 @@ class Screen:
         return wanted in self._rest()
 
     def _rest(self) -> str:
-        return _GAPS.sub("", _ESCAPES.sub("", self._drawn))[self._seen :]
+        return self._text()[self._seen :]
+
+    def _is_moved(self, marked: str) -> bool:
+        return self._last(_MARKED) != marked
+
+    def _last(self, what: re.Pattern[str]) -> str:
+        return next(reversed(what.findall(self._text())), "")
+
+    def _text(self) -> str:
+        return _GAPS.sub("", _ESCAPES.sub("", self._drawn))
 
     def _read(self) -> None:
         while True:

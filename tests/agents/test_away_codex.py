@@ -26,6 +26,8 @@ from tests.agents.test_setup import upcall
 CACHES = [{"label": "Redis", "description": "x"}, {"label": "Memcached", "description": "y"}]
 QUESTION = {"id": "cache", "header": "Cache", "question": "Which cache?", "options": CACHES}
 ASK = Call("request_user_input", {"questions": [QUESTION]})
+ENDLESSLY = hex(2**64 - 1)
+"""How long a call waits that has no limit: `-1`, as Linux shows it."""
 
 
 def touch(desk: Desk, number: int) -> Call:
@@ -62,6 +64,15 @@ def stop_server(desk: Desk) -> None:
         os.kill(json.loads(updater.read_text("utf-8"))["pid"], signal.SIGTERM)
 
 
+def waits_for_keys(screen: Screen) -> bool:
+    """Whether Codex reads keys. While it still discards what was typed before, a key makes it end itself with an error.
+
+    It reads them in a second thread with the name of its main one, which waits for them without limit.
+    """
+    calls = screen.calls_of("codex-main")
+    return ["running"] not in calls and any(call[4:5] == [ENDLESSLY] for call in calls)
+
+
 @pytest.fixture
 def screen(set_up: Desk) -> Iterator[Screen]:
     """Codex with its hooks trusted, ready for a prompt."""
@@ -69,10 +80,9 @@ def screen(set_up: Desk) -> Iterator[Screen]:
     config = set_up.home / ".codex/config.toml"
     try:
         opened.until("Trust all and continue", "esc skip")
-        # Keys that come while Codex discards what was typed before leave it without any.
-        opened.rest()
-        opened.type("\x1b[B\r")
-        opened.press("", lambda: "trusted_hash" in config.read_text("utf-8"))
+        opened.until_seen(lambda: waits_for_keys(opened))
+        opened.mark("Trust all and continue")
+        opened.press("\r", lambda: "trusted_hash" in config.read_text("utf-8"))
         yield opened
     finally:
         opened.close()

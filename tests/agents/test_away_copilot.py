@@ -158,7 +158,7 @@ def test_what_copilot_asked_stays_open_when_its_terminal_is_gone_and_no_run_begi
     screen.prompt("Do the task.")
     approval = owner.next_question(screen)
     screen.hang_up()
-    screen.press("", lambda: not at_work_in(desk.work))
+    screen.until_seen(lambda: not at_work_in(desk.work))
     assert owner.show(approval["id"])["state"] == "open"
     owner.answer(approval["ref"], "approve")
     answered = owner.show(approval["id"])

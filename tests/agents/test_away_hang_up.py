@@ -89,7 +89,7 @@ def test_what_copilot_was_told_in_the_moment_of_a_hang_up_is_shown_as_not_collec
         finished = owner.next_question(screen)
         screen.lose()
         owner.answer_at_once(finished["id"], "Say bye.")
-        screen.press("", lambda: not at_work_in(desk.work))
+        screen.until_seen(lambda: not at_work_in(desk.work))
     assert owner.show(finished["id"])["answer"]["collected_at"] is None
     assert "the agent has not collected it yet" in upcall(desk, owner, "show", finished["id"]).stdout
     assert owner.client.get("/v1/runs")["items"] == []
