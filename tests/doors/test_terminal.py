@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from tests.doors.house import AGENT_TOKEN, OTHER_TOKEN, PATIENCE, House
 from tests.plain_http import plain_client
+from upcall.approvals import unnamed
+from upcall.approvals.unnamed import UnnamedCalls
 from upcall.domain.away import AwayMode, seconds_left
+from upcall.domain.inquiry.inquiry import OWN_TERMINAL
 from upcall.domain.inquiry.wording import resolution_text
+from upcall.domain.records import Record
+from upcall.domain.roles import Caller, Role
 from upcall.doors.terminal import before
 from upcall.doors.terminal.door import CLIENTS
 
@@ -61,6 +66,12 @@ class Hooks:
         reply = await self.report(hook)
         assert reply["again"] is True
         return reply["asked"], asyncio.create_task(self.report(hook, again=True, asked=reply["asked"]))
+
+    async def until(self, fact: Callable[[], bool]) -> None:
+        """Until something is true of the daemon that no event tells."""
+        async with asyncio.timeout(PATIENCE):
+            while not fact():  # noqa: ASYNC110 - see above
+                await asyncio.sleep(0.01)
 
     async def state(self, inquiry: str) -> Any:
         return await asyncio.to_thread(self.house.run, self.house.broker.store.get(inquiry))
@@ -153,6 +164,63 @@ async def test_a_dialog_that_ends_between_two_requests_of_its_hook_is_not_asked_
     assert await hooks.report(event(**asks), again=True, asked=asked) == {}
     found = await asyncio.to_thread(hooks.house.run, hooks.house.broker.count_waiting())
     assert found == 0
+
+
+async def test_a_dialog_that_ends_at_another_daemon_while_this_one_reads_its_hook_is_not_asked_again(
+    hooks: Hooks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker = hooks.house.broker
+    store, read = broker.store, broker.store.look_up
+    asked = (await hooks.report(event(**BASH)))["asked"]
+    over = False
+
+    async def end() -> None:
+        """What the other daemon does when the person speaks to the session."""
+        nonlocal over
+        over = True
+        ended = await broker.cancel(asked, Caller(name="local", role=Role.AGENT), via=OWN_TERMINAL)
+        await UnnamedCalls(store).withdrawn(ended.inquiry.origin.request_key, broker.now())
+
+    async def look_up(kind: str, key: str) -> Record | None:
+        if kind == unnamed.KIND and not over:
+            await end()
+        return await read(kind, key)
+
+    monkeypatch.setattr(store, "look_up", look_up)
+    waiting = asyncio.create_task(hooks.report(event(**BASH), again=True, asked=asked))
+    await hooks.until(lambda: waiting.done() or broker.waiting > 0)
+    if not over:
+        await asyncio.to_thread(hooks.house.run, end())
+    assert await asyncio.to_thread(hooks.house.run, broker.count_waiting()) == 0
+    assert await waiting == {}
+
+
+async def test_a_hook_that_comes_again_before_its_old_connection_is_known_to_be_lost_asks_nothing_new(
+    hooks: Hooks,
+) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    again = asyncio.create_task(hooks.report(event(**BASH), again=True, asked=asked))
+    await hooks.until(lambda: hooks.house.broker.waiting == 2)
+    other = await hooks.report(event(**BASH))
+    assert other["asked"] != asked
+    assert await asyncio.to_thread(hooks.house.run, hooks.house.broker.count_waiting()) == 2
+
+    await asyncio.to_thread(hooks.house.answer, asked, "yes")
+    for reply in (await waiting, await again):
+        assert reply["say"]["hookSpecificOutput"]["decision"]["behavior"] == "allow"
+    assert (await hooks.state(other["asked"])).is_open
+
+
+async def test_a_decision_that_was_lost_on_its_way_is_given_to_its_hook_again_and_to_no_other_call(
+    hooks: Hooks,
+) -> None:
+    asked, waiting = await hooks.held(event(**BASH))
+    await asyncio.to_thread(hooks.house.answer, asked, "yes")
+    decision = (await waiting)["say"]
+    assert (await hooks.report(event(**BASH), again=True, asked=asked))["say"] == decision
+
+    later = await hooks.report(event(**BASH))
+    assert later["asked"] not in {"", asked}
 
 
 async def test_a_dialog_that_was_closed_by_a_key_is_asked_anew_the_next_time(hooks: Hooks) -> None:

@@ -6,6 +6,7 @@ that was decided is over, so the same action later in the turn is another call a
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -39,22 +40,31 @@ class UnnamedCalls:
 
     def __init__(self, ledger: Ledger) -> None:
         self._ledger = ledger
-        self._held: set[Unnamed] = set()
+        self._held: Counter[Unnamed] = Counter()
 
     @asynccontextmanager
-    async def named(self, sent: Mapping[str, object], caller: Caller) -> AsyncIterator[Unnamed]:
-        """The call that a hook is about. When its connection is lost and the hook comes again, it is the same call."""
+    async def named(
+        self, sent: Mapping[str, object], caller: Caller, key: str | None = None
+    ) -> AsyncIterator[Unnamed]:
+        """The call that a hook is about. When its connection is lost and the hook comes again, it is the same call.
+
+        A hook that knows what it has asked comes again with the key of that, whatever has been decided meanwhile.
+        """
+        call = _call_in(key) or await self._next(sent, caller)
+        self._held[call] += 1
+        try:
+            yield call
+        finally:
+            self._held -= Counter((call,))
+
+    async def _next(self, sent: Mapping[str, object], caller: Caller) -> Unnamed:
         action = await unhurried(weight(sent, LIGHT), lambda: _action(sent, caller))
         record = await self._ledger.look_up(KIND, action)
         number = 0 if record is None else _decided(record)
         # A connection that is still held is not lost, so this is a second call beside it.
         while (call := Unnamed(action=action, number=number)) in self._held:
             number += 1
-        self._held.add(call)
-        try:
-            yield call
-        finally:
-            self._held.discard(call)
+        return call
 
     async def decided(self, call: Unnamed, now: float) -> None:
         """Note a decision before it is sent: one that is lost on its way is asked for again, and none is used twice."""
@@ -67,10 +77,14 @@ class UnnamedCalls:
 
     async def withdrawn(self, key: str | None, now: float) -> None:
         """Note that the call with this request key is over; a key of another kind is none of these."""
-        kind, _, rest = (key or "").partition(":")
-        action, _, number = rest.partition(":")
-        if kind == _KEY and number.isdecimal():
-            await self.decided(Unnamed(action=action, number=int(number)), now)
+        if (call := _call_in(key)) is not None:
+            await self.decided(call, now)
+
+
+def _call_in(key: str | None) -> Unnamed | None:
+    kind, _, rest = (key or "").partition(":")
+    action, _, number = rest.partition(":")
+    return Unnamed(action=action, number=int(number)) if kind == _KEY and number.isdecimal() else None
 
 
 def _action(sent: Mapping[str, object], caller: Caller) -> str:

@@ -21,7 +21,7 @@ from upcall.broker.broker import Broker
 from upcall.broker.evidence import drop_resume_job
 from upcall.domain.away import seconds_left
 from upcall.domain.errors import UnknownInquiry, UpcallError
-from upcall.domain.inquiry.inquiry import OWN_TERMINAL, Answered, Cancelled, Rejected
+from upcall.domain.inquiry.inquiry import OWN_TERMINAL, Answered, Cancelled, Inquiry, Rejected
 from upcall.domain.inquiry.lifecycle import POLICY
 from upcall.domain.roles import Caller
 from upcall.domain.run.program import Verdict
@@ -151,7 +151,8 @@ class TerminalDoor:
         if dialog.settled.is_set() or dialog.tool.startswith(OURS):
             await self._withdraw(report.asked, caller)
             return NOTHING
-        if report.asked and await self._is_withdrawn(report.asked):
+        before = await self._asked_before(report, caller)
+        if before is not None and isinstance(before.state, Cancelled):
             return NOTHING  # the dialog was over while its hook was between two requests
         if report.attended and not report.asked:
             left = seconds_left((await self._switch.read()).mode, report.idle, self._switch.after)
@@ -166,7 +167,9 @@ class TerminalDoor:
         if report.program not in UNNAMED:
             call = call_in(report.event, "tool_input", report.workspace)
             return await self._put_call(report, dialog, caller, call)
-        async with self._unnamed.named(report.event, caller) as unnamed:
+        # By the key that it has: a dialog that is over from now on is not asked about under the next one.
+        key = None if before is None else before.origin.request_key
+        async with self._unnamed.named(report.event, caller, key) as unnamed:
             call = call_in({**report.event, "tool_use_id": unnamed.key}, "tool_input", report.workspace)
             reply = await self._put_call(report, dialog, caller, call)
             if not reply.get("again"):
@@ -215,10 +218,15 @@ class TerminalDoor:
             case _:
                 return False
 
-    async def _is_withdrawn(self, inquiry: str) -> bool:
+    async def _asked_before(self, report: Report, caller: Caller) -> Inquiry | None:
+        """What the hook has put before; None if it is not known any more, or is another asker's."""
+        if not report.asked:
+            return None
         with suppress(UnknownInquiry):
-            return isinstance((await self._broker.store.get(inquiry)).state, Cancelled)
-        return False
+            inquiry = await self._broker.store.get(report.asked)
+            if caller.asked(inquiry) and inquiry.origin.session == report.session:
+                return inquiry
+        return None
 
     async def _withdraw(self, inquiry: str, caller: Caller) -> None:
         """Close a question whose dialog was answered in the terminal. The same action later is another call."""
