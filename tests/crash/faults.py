@@ -45,6 +45,10 @@ def _restart_daemon(there: Installation, fault: Fault) -> None:
 
 
 def _kill_pipe(there: Installation, fault: Fault) -> None:
+    """Kill a pipe once it is on record what its agent has: where the disk is full, only the pipe and the memory of a daemon know that."""
+    handed = there.handed.get(fault.slot)
+    if handed is not None:
+        there.log.until(lambda: there.log.has(handed, "collected"), f"{handed} was never collected")
     _signal(_pipes(there, fault), signal.SIGKILL)
 
 

@@ -82,6 +82,8 @@ class Installation:
             self.clock(home).write_bytes(AHEAD.pack(0.0))
         self.clocks = Lock()
         """Held by the fault that has set a clock."""
+        self.handed: dict[int, str] = {}
+        """The inquiry of which the agent of a slot got the answer last."""
         self._chance = Random(seed)
         self._agents: dict[int, StdioAgent] = {}
         self._token = ""

@@ -113,6 +113,7 @@ def _by_pipe(
     values = got["structuredContent"]["answers"]
     if values != [[played.acknowledged]]:
         raise BrokenError(f"the agent of {played} has {values}, and {played.acknowledged} was given")
+    there.handed[slot] = played.inquiry
 
 
 def _ask(there: Installation, name: str, slot: int, thread: ThreadPoolExecutor) -> Future[Json]:
