@@ -48,7 +48,7 @@ class UnnamedCalls:
     ) -> AsyncIterator[Unnamed]:
         """The call that a hook is about. When its connection is lost and the hook comes again, it is the same call.
 
-        A hook that knows what it has asked comes again with the key of that, whatever has been decided meanwhile.
+        A hook that knows what it has asked comes again with the key of that, also after a decision.
         """
         call = _call_in(key) or await self._next(sent, caller)
         self._held[call] += 1
