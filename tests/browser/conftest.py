@@ -179,3 +179,10 @@ def desk(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
     """A desk of a test's own."""
     with opened(tmp_path, browser) as made:
         yield made
+
+
+@pytest.fixture
+def unhurried(tmp_path: Path, browser: Browser) -> Iterator[Desk]:
+    """A desk at which a decision can be undone for a minute: for tests that undo, on a slow machine too."""
+    with opened(tmp_path, browser, 'undo = "60s"\n') as made:
+        yield made

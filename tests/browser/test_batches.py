@@ -27,15 +27,17 @@ def unfolded(page: Page) -> None:
 
 
 @pytest.mark.promise("desk/1", "desk/18", "desk/19")
-def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: Desk) -> None:
-    desk.ask(kind="approval", question="rm -rf build")
-    first = applied(desk, "shop-api")
-    page = desk.page(clocked(desk))
+def test_one_row_unfolds_decides_exactly_those_that_were_seen_in_it_and_u_takes_that_back(
+    unhurried: Desk,
+) -> None:
+    unhurried.ask(kind="approval", question="rm -rf build")
+    first = applied(unhurried, "shop-api")
+    page = unhurried.page(clocked(unhurried))
     stop(page)
     expect(page.locator(".list [data-batch]")).to_have_count(0)
 
     # The second of them makes one row of both, and the first stays where it was.
-    second = applied(desk, "billing")
+    second = applied(unhurried, "billing")
     summary = page.locator(".list [data-batch] > details > summary")
     expect(summary).to_have_text(f"2 {TIMES} terraform apply")
     expect(row(page, first)).to_be_hidden()
@@ -43,19 +45,26 @@ def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: De
     expect(row(page, second)).to_contain_text("billing")
 
     # What comes while it is unfolded is in the row, and not selected.
-    late = applied(desk, "search")
+    late = applied(unhurried, "search")
     expect(summary).to_have_text(f"3 {TIMES} terraform apply")
     expect(row(page, late).get_by_role("checkbox", name="Select search")).not_to_be_checked()
     page.get_by_role("button", name="Approve selected").click()
     expect(page.locator(UNDO)).to_have_text("Approved: 2 Undo u")
-    assert [desk.show(each)["held"] is not None for each in (first, second, late)] == [True, True, False]
+    assert [unhurried.show(each)["held"] is not None for each in (first, second, late)] == [True, True, False]
 
     page.keyboard.press("u")
     expect(page.locator(UNDO)).to_have_count(0)
     expect(page.locator("[data-flash]")).to_contain_text("Open again: 2")
-    assert [desk.show(each)["held"] for each in (first, second, late)] == [None] * 3
+    assert [unhurried.show(each)["held"] for each in (first, second, late)] == [None] * 3
 
-    # Left alone, the decision is told; the one that remains is a row like any other.
+
+@pytest.mark.promise("desk/1", "desk/18", "desk/19")
+def test_a_decision_about_several_is_told_when_it_is_left_alone_and_the_one_that_remains_is_a_row(
+    desk: Desk,
+) -> None:
+    first, second, late = applied(desk, "shop-api"), applied(desk, "billing"), applied(desk, "search")
+    page = desk.page()
+    unfolded(page)
     row(page, late).get_by_role("checkbox").uncheck()
     page.get_by_role("button", name="Deny selected").click()
     expect(row(page, first).locator(".outcome")).to_contain_text("Denied")
@@ -69,10 +78,10 @@ def test_one_row_unfolds_and_decides_exactly_those_that_were_seen_in_it(desk: De
 
 @pytest.mark.promise("desk/18")
 def test_what_was_left_out_stays_so_when_it_is_unfolded_again_and_enter_on_a_box_decides_nothing(
-    desk: Desk,
+    unhurried: Desk,
 ) -> None:
-    kept, left_out = applied(desk, "shop-api"), applied(desk, "billing")
-    page = desk.page()
+    kept, left_out = applied(unhurried, "shop-api"), applied(unhurried, "billing")
+    page = unhurried.page()
     unfolded(page)
     box = row(page, left_out).get_by_role("checkbox")
     box.uncheck()
@@ -82,7 +91,7 @@ def test_what_was_left_out_stays_so_when_it_is_unfolded_again_and_enter_on_a_box
     unfolded(page)
     expect(box).not_to_be_checked()
     expect(row(page, kept).get_by_role("checkbox")).to_be_checked()
-    assert {desk.show(each)["held"] is None for each in (kept, left_out)} == {True}
+    assert {unhurried.show(each)["held"] is None for each in (kept, left_out)} == {True}
     page.get_by_role("button", name="Approve selected").click()
     expect(page.locator(UNDO)).to_be_visible()
-    assert [desk.show(each)["held"] is None for each in (kept, left_out)] == [False, True]
+    assert [unhurried.show(each)["held"] is None for each in (kept, left_out)] == [False, True]

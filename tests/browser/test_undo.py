@@ -1,37 +1,39 @@
 """A decision made with a key can be taken back in the browser; one that is left alone reaches the agent."""
 
-from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser.conftest import CACHE, Desk, card, chosen, opened, row
+from tests.browser.conftest import CACHE, Desk, card, chosen, row
 from tests.browser.test_hands import CLOCK, clocked, pass_time, stop
 from tests.browser.test_looks import PHONE
 
 
 @pytest.mark.promise("desk/1", "desk/2")
-def test_a_key_decides_u_takes_it_back_and_what_is_left_alone_is_told(desk: Desk) -> None:
-    asked = desk.ask(**CACHE)
-    page, other = desk.page(), desk.page()
-    line = card(page, asked).locator("[data-undo]")
+def test_a_key_decides_and_u_takes_it_back(unhurried: Desk) -> None:
+    asked = unhurried.ask(**CACHE)
+    page, other = unhurried.page(), unhurried.page()
     card(page, asked).focus()
     page.keyboard.press("1")
     page.keyboard.press("Enter")
-    expect(line).to_contain_text("Redis →")
+    expect(card(page, asked).locator("[data-undo]")).to_contain_text("Redis →")
     expect(card(other, asked).locator("[data-undo]")).to_contain_text("Redis →")
-    assert desk.show(asked)["held"]["via"] == "web"
+    assert unhurried.show(asked)["held"]["via"] == "web"
 
     page.keyboard.press("u")
     expect(card(page, asked).locator("[data-answer]")).to_be_visible()
     expect(card(other, asked).locator("[data-answer]")).to_be_visible()
-    assert (desk.show(asked)["state"], desk.show(asked)["held"]) == ("open", None)
+    assert (unhurried.show(asked)["state"], unhurried.show(asked)["held"]) == ("open", None)
 
+
+@pytest.mark.promise("desk/1")
+def test_what_a_key_decided_and_is_left_alone_is_told(desk: Desk) -> None:
+    asked = desk.ask(**CACHE)
+    page = desk.page()
     card(page, asked).focus()
     page.keyboard.press("2")
     page.keyboard.press("Enter")
-    expect(line).to_contain_text("Memcached →")
     expect(card(page, asked).locator(".outcome")).to_contain_text("Answered: Memcached")
     assert desk.show(asked)["answer"]["answers"] == [["Memcached"]]
 
@@ -59,9 +61,9 @@ def test_a_denial_takes_its_reason_from_the_same_row(desk: Desk) -> None:
 
 
 @pytest.mark.promise("desk/1")
-def test_what_was_decided_stays_in_view_beside_the_next_question_until_its_time_is_over(desk: Desk) -> None:
-    first, second, third = (desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3))
-    page = desk.page(clocked(desk))
+def test_what_was_decided_stays_in_view_beside_the_next_question_and_u_takes_it_back(unhurried: Desk) -> None:
+    first, second = numbered(unhurried, 2)
+    page = unhurried.page(clocked(unhurried))
     stop(page)
     lines = page.locator("[data-held] form")
     decide(page, first, "1")
@@ -73,40 +75,48 @@ def test_what_was_decided_stays_in_view_beside_the_next_question_until_its_time_
     page.keyboard.press("u")
     expect(card(page, first).locator("[data-answer]")).to_be_visible()
     expect(lines).to_have_count(0)
-    assert (desk.show(first)["state"], desk.show(first)["held"]) == ("open", None)
+    assert (unhurried.show(first)["state"], unhurried.show(first)["held"]) == ("open", None)
 
+
+@pytest.mark.promise("desk/1")
+def test_the_line_of_a_decision_goes_once_its_time_is_over(desk: Desk) -> None:
+    first, second, third = numbered(desk, 3)
+    page = desk.page(clocked(desk))
+    stop(page)
     decide(page, first, "1")
     decide(page, second, "2")
     expect(card(page, third)).to_be_visible()
-    expect(lines).to_have_count(0)
-    assert [desk.show(asked)["answer"]["answers"] for asked in (first, second)] == [
-        [["Redis"]],
-        [["Memcached"]],
-    ]
+    expect(page.locator(".row .outcome")).to_have_count(2)
+    expect(page.locator("[data-held] form")).to_have_count(0)
+    answers = [desk.show(inquiry)["answer"]["answers"] for inquiry in (first, second)]
+    assert answers == [[["Redis"]], [["Memcached"]]]
 
 
 def test_the_line_of_a_decision_undoes_that_one_by_a_click_and_follows_to_the_list_of_a_phone(
-    tmp_path: Path, browser: Browser
+    unhurried: Desk,
 ) -> None:
-    with opened(tmp_path, browser, 'undo = "60s"\n') as desk:
-        first, second, third = (desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(3))
-        context = desk.context(**PHONE)
-        context.add_init_script(CLOCK)
-        page = desk.page(context)
-        stop(page)
-        chosen(page, first)
-        decide(page, first, "1")
-        expect(card(page, second)).to_be_visible()
-        decide(page, second, "2")
-        expect(card(page, third)).to_be_visible()
-        page.go_back()
-        lines = page.locator("[data-held] form")
-        expect(lines).to_have_count(2)
-        expect(row(page, third)).to_be_visible()
-        lines.filter(has_text="Redis").get_by_role("button", name="Undo").click()
-        expect(card(page, first).locator("[data-answer]")).to_be_visible()
-        expect(lines).to_have_text(["Memcached → local Undo u"])
-        assert (desk.show(first)["held"], desk.show(second)["held"]["via"]) == (None, "web")
+    first, second, third = numbered(unhurried, 3)
+    context = unhurried.context(**PHONE)
+    context.add_init_script(CLOCK)
+    page = unhurried.page(context)
+    stop(page)
+    chosen(page, first)
+    decide(page, first, "1")
+    expect(card(page, second)).to_be_visible()
+    decide(page, second, "2")
+    expect(card(page, third)).to_be_visible()
+    page.go_back()
+    lines = page.locator("[data-held] form")
+    expect(lines).to_have_count(2)
+    expect(row(page, third)).to_be_visible()
+    lines.filter(has_text="Redis").get_by_role("button", name="Undo").click()
+    expect(card(page, first).locator("[data-answer]")).to_be_visible()
+    expect(lines).to_have_text(["Memcached → local Undo u"])
+    assert (unhurried.show(first)["held"], unhurried.show(second)["held"]["via"]) == (None, "web")
+
+
+def numbered(desk: Desk, count: int) -> list[dict[str, Any]]:
+    return [desk.ask(**CACHE | {"question": f"Number {number}?"}) for number in range(count)]
 
 
 def decide(page: Page, inquiry: dict[str, Any], number: str) -> None:

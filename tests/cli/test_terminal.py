@@ -72,6 +72,15 @@ def home(upcall: Program) -> Program:
     return upcall
 
 
+@pytest.fixture
+def unhurried(upcall: Program) -> Program:
+    """A home in which a decision can be undone for a minute: for tests that undo, on a slow machine too."""
+    home = Home(upcall.home)
+    home.create()
+    home.config_file.write_text('undo = "60s"\n')
+    return upcall
+
+
 @pytest.mark.promise("spec/76")
 def test_the_picker_answers_a_waiting_agent_and_leaves_the_terminal_as_it_was(home: Program) -> None:
     ref, asking = home.asking("Which cache?", "-o", "Redis", "-o", "Memcached")
@@ -121,11 +130,11 @@ def test_tab_opens_the_actions_of_the_question_under_the_cursor(home: Program) -
 
 
 @pytest.mark.promise("desk/1")
-def test_what_is_taken_as_recommended_can_be_undone_and_then_decided_otherwise(home: Program) -> None:
-    agent = Client(ASKER, Home(home.home))
+def test_what_is_taken_as_recommended_can_be_undone_and_then_decided_otherwise(unhurried: Program) -> None:
+    agent = Client(ASKER, Home(unhurried.home))
     options = [{"label": "Redis"}, {"label": "Valkey", "recommended": True}]
     ref = agent.post("/v1/inquiries", {"question": "Which cache?", "options": options})["ref"]
-    with Terminal(home, "answer", ref) as terminal:
+    with Terminal(unhurried, "answer", ref) as terminal:
         terminal.until("2. Valkey")
         terminal.type("\ty")
         terminal.until("Tab, then u, takes it back.")
@@ -136,16 +145,16 @@ def test_what_is_taken_as_recommended_can_be_undone_and_then_decided_otherwise(h
         terminal.type("q")
         assert terminal.end() == 0
     agent.hang_up()
-    assert home.json("show", ref)["answer"]["text"] == "Redis"
+    assert unhurried.json("show", ref)["answer"]["text"] == "Redis"
 
 
 @pytest.mark.promise("desk/1")
-def test_undoing_takes_no_words_away_that_a_person_has_begun_at_another_question(home: Program) -> None:
-    agent = Client(ASKER, Home(home.home))
+def test_undoing_takes_no_words_away_that_a_person_has_begun_at_another_question(unhurried: Program) -> None:
+    agent = Client(ASKER, Home(unhurried.home))
     options = [{"label": "Redis"}, {"label": "Valkey", "recommended": True}]
     ref = agent.post("/v1/inquiries", {"question": "Which cache?", "options": options})["ref"]
-    other = home.parked("Which colour?")
-    with Terminal(home, "answer", ref) as terminal:
+    other = unhurried.parked("Which colour?")
+    with Terminal(unhurried, "answer", ref) as terminal:
         terminal.until("2. Valkey")
         terminal.type("\ty")
         terminal.until("Tab, then u, takes it back.")
@@ -160,7 +169,7 @@ def test_undoing_takes_no_words_away_that_a_person_has_begun_at_another_question
         terminal.type("q")
         assert terminal.end() == 0
     agent.hang_up()
-    assert home.json("show", ref)["state"] == "open"
+    assert unhurried.json("show", ref)["state"] == "open"
 
 
 @pytest.mark.promise("desk/46")

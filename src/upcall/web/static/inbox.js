@@ -45,7 +45,7 @@ function listed({ html, seq }) {
   const row = one(".row", parseAll(html));
   listedLast = { seq, id: row.dataset.id };
   still(() => {
-    row.toggleAttribute("data-coming", takeRow(row));
+    if (takeRow(row)) row.dataset.coming = "";
     tidy();
   });
 }

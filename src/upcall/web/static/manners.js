@@ -36,9 +36,15 @@ function chime() {
   body.dataset.chimed = Number(body.dataset.chimed ?? 0) + 1;
 }
 
-/** Something new waits. Who looks at it already needs no notification. */
-export async function announce(entry) {
+/** Something new waits. */
+export function announce(entry) {
+  notify(entry);
+  // Last: a browser without a sound device may refuse, and what was said is said.
   if (wants("sound")) chime();
+}
+
+/** A person who looks at the page needs no notification. */
+async function notify(entry) {
   if (!wants("notify") || !document.hidden || !worker || window.Notification?.permission !== "granted") return;
   const { agent, id } = entry.dataset;
   // Registered is not yet active, and one that is not active shows nothing.

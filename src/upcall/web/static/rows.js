@@ -141,7 +141,7 @@ function carry(old, fresh) {
   const [box, before] = [fresh, old].map((row) => row.querySelector("input:enabled"));
   if (box && before) box.checked = before.checked;
   fresh.classList.toggle("new", old.matches(".new") && fresh.dataset.group !== "settled");
-  for (const name of ["found", "drafted"]) if (name in old.dataset) fresh.dataset[name] = "";
+  for (const name of ["found", "drafted", "coming"]) if (name in old.dataset) fresh.dataset[name] = "";
   if (old.querySelector("[aria-current]")) fresh.firstElementChild.setAttribute("aria-current", "true");
 }
 
