@@ -85,6 +85,10 @@ class Model:
         """What the model was told, request by request, without asides."""
         return [request.conversation for request in self.requests if not request.aside]
 
+    def is_spoken_to(self) -> bool:
+        """Whether a program has sent anything but asides."""
+        return bool(self.conversations)
+
     def wait_for(self, wanted: Callable[[Conversation], object]) -> Conversation:
         """The first conversation that is `wanted`, once there is one."""
         with self._news:

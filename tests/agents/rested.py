@@ -1,5 +1,8 @@
 """An adapter for Gemini CLI that needs no rest, in a package of another author: so that tests do not wait for the minute.
 
+Gemini CLI names a session's file by the minute, and loading it within the one it began in would overwrite it. So the
+file gets an older name, in the moment in which the session is resumed: before that, an old process may still write to it.
+
 A daemon finds it on its own path, so it has to be started anew: `pytest.mark.cold`.
 """
 
@@ -9,10 +12,21 @@ import pytest
 
 SETTINGS = '[agents.gemini]\nadapter = "rested"\n'
 ADAPTER = """
+import re
+from pathlib import Path
+
 from upcall.agents.gemini.adapter import Gemini
 
 class Rested(Gemini):
     rest = 0.0
+
+    def resume(self, session, message):
+        for file in Path(session.cwd).parent.glob("home/.gemini/tmp/*/chats/session-*.jsonl"):
+            older = file.with_name(re.sub("session-.{16}-", "session-2026-01-01T00-00-", file.name))
+            # A resumed session has a second, empty file of the same end.
+            if not older.exists():
+                file.rename(older)
+        return super().resume(session, message)
 """
 
 

@@ -54,7 +54,7 @@ def test_dialogs_go_to_the_phone_and_the_first_answer_wins_wherever_it_is_given(
     assert (question["asker"], question["state"]) == ("claude-code in project", "open")
     screen.until("Which cache?", "Memcached")
     owner.answer(question["ref"], "Memcached")
-    screen.until("User answered", "Memcached")
+    screen.until("→ Memcached")
 
     approval = owner.next_question(screen)
     owner.collected(question["id"])

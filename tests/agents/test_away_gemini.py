@@ -14,7 +14,6 @@ from tests.agents.programs import GEMINI, Desk, need
 from tests.agents.screens import Screen
 from tests.agents.script import Call, Conversation, Say, Turn
 from tests.agents.stories import SUBTASK, TASK, delegate
-from tests.agents.test_gemini import a_minute_passes
 from tests.agents.test_setup import upcall
 from upcall.home.files import Home
 
@@ -42,7 +41,7 @@ def test_a_hook_of_gemini_denies_a_tool_and_its_yes_does_not_spare_the_dialog(
     screen = Screen(desk, GEMINI, "--approval-mode", "default")
     try:
         screen.until("Type your message")
-        screen.prompt("Do the task.")
+        screen.prompt("Do the task.", model.is_spoken_to)
         screen.until("Allow execution of")
         denied = model.wait_for(lambda heard: heard.results)
         assert "not this one" in json.dumps(denied.results)
@@ -98,7 +97,7 @@ def test_questions_of_gemini_and_the_end_of_its_turn_go_to_people_while_away(
 ) -> None:
     model.play(ASK, ASK, Say("All is done."), Say("Bye."))
     assert upcall(desk, owner, "away", "on").returncode == 0
-    screen.prompt("Do the task.")
+    screen.prompt("Do the task.", model.is_spoken_to)
 
     question = owner.next_question(screen)
     assert (question["asker"], question["state"]) == ("gemini-cli in project", "open")
@@ -137,11 +136,10 @@ def test_a_session_of_gemini_whose_terminal_is_gone_goes_on_as_a_run_with_the_an
     model.play(ASK, Say("Bye."))
     assert upcall(desk, rested_owner, "away", "on").returncode == 0
     with sitting_at(desk, rested_owner) as screen:
-        screen.prompt("Do the task.")
+        screen.prompt("Do the task.", model.is_spoken_to)
         question = rested_owner.next_question(screen)
         screen.hang_up()
     assert rested_owner.show(question["id"])["state"] == "open"
-    a_minute_passes(desk)
     rested_owner.answer(question["ref"], "Memcached")
 
     told = model.wait_for(lambda heard: "The user answered: Memcached" in heard.prompts[-1])
@@ -162,7 +160,7 @@ def test_a_subagent_of_gemini_asks_people_elsewhere_and_its_actions_stay_in_the_
 
     model.follow(act)
     assert upcall(desk, owner, "away", "on").returncode == 0
-    screen.prompt(TASK)
+    screen.prompt(TASK, model.is_spoken_to)
     question = owner.next_question(screen)
     assert (question["asker"], question["kind"]) == ("gemini-cli in project", "ask_user_question")
     owner.answer(question["ref"], "Memcached")

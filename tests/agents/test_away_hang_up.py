@@ -12,7 +12,6 @@ from tests.agents.runs import at_work_in
 from tests.agents.screens import Screen, settle_in
 from tests.agents.script import Say
 from tests.agents.test_away_gemini import rested_owner
-from tests.agents.test_gemini import a_minute_passes
 from tests.agents.test_setup import upcall
 
 READY = {
@@ -49,7 +48,7 @@ def test_an_answer_in_the_moment_of_a_hang_up_brings_the_session_back(
 ) -> None:
     model.play(Say("All is done."), Say("Bye."))
     with sitting_at(program, desk, owner) as screen:
-        screen.prompt("Do the task.")
+        screen.prompt("Do the task.", model.is_spoken_to)
         finished = owner.next_question(screen)
         screen.lose()
         owner.answer_at_once(finished["id"], "Say bye.")
@@ -67,11 +66,10 @@ def test_an_answer_in_the_moment_of_a_hang_up_brings_a_session_of_gemini_back(
 ) -> None:
     model.play(Say("All is done."), Say("Bye."))
     with sitting_at(GEMINI, desk, rested_owner) as screen:
-        screen.prompt("Do the task.")
+        screen.prompt("Do the task.", model.is_spoken_to)
         finished = rested_owner.next_question(screen)
         screen.lose()
         rested_owner.answer_at_once(finished["id"], "Say bye.")
-        a_minute_passes(desk)
 
         model.wait_for(lambda heard: "The user answered: Say bye." in heard.prompts[-1])
     (run,) = rested_owner.client.get("/v1/runs")["items"]
@@ -85,7 +83,7 @@ def test_what_copilot_was_told_in_the_moment_of_a_hang_up_is_shown_as_not_collec
     # In its last moments, Copilot CLI may still go on with the words, and be cut off.
     model.play(Say("All is done."), Say("Bye."))
     with sitting_at(COPILOT, desk, owner) as screen:
-        screen.prompt("Do the task.")
+        screen.prompt("Do the task.", model.is_spoken_to)
         finished = owner.next_question(screen)
         screen.lose()
         owner.answer_at_once(finished["id"], "Say bye.")

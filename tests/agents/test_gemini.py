@@ -76,12 +76,6 @@ async def driven(
         yield process
 
 
-def a_minute_passes(desk: Desk) -> None:
-    """Gemini names a session's file by the minute, and loading it within the one it began in would overwrite it."""
-    for file in (desk.home / ".gemini/tmp").glob("*/chats/session-*.jsonl"):
-        file.rename(file.with_name(re.sub(r"session-.{16}-", "session-2026-01-01T00-00-", file.name)))
-
-
 def waiting_on(heard: Conversation, told_to_wait: threading.Event) -> Turn:
     """A model that was told that there is no answer yet, and waits again, as often as it takes."""
     parked = re.search(r'wait_for_answer with id "([^"]+)"', heard.results[-1])
