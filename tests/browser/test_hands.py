@@ -65,7 +65,7 @@ def at_hand(page: Page, inquiry: dict[str, Any]) -> Locator:
 def test_letters_typed_into_a_card_that_closes_stay_there_and_decide_nothing(desk: Desk, how: str) -> None:
     # Before its time begins: to open a page may take longer than that.
     page = desk.page()
-    inquiry = desk.ask(**JOBS) if how == "a colleague" else desk.ask(**JOBS, ttl="10s")
+    inquiry = desk.ask(**JOBS) if how == "a colleague" else desk.ask(**JOBS, ttl="12s")
     approval = desk.ask(**APPLY)
     closing = chosen(page, inquiry)
     closing.locator("textarea").first.click()

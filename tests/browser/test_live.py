@@ -179,7 +179,7 @@ def test_of_two_browsers_one_wins_and_the_other_is_told(desk: Desk) -> None:
 
 def test_a_question_that_expires_under_the_pen_closes_and_shows_what_was_not_sent(desk: Desk) -> None:
     page = desk.page()
-    inquiry = desk.ask(question="Quick?", ttl="3s")
+    inquiry = desk.ask(question="Quick?", ttl="12s")
     card(page, inquiry).locator("textarea").first.fill("half an ans")
     expect(card(page, inquiry)).to_contain_text("Your draft was not sent: half an ans")
     expect(card(page, inquiry).locator(".outcome.expired")).to_be_visible()
@@ -189,7 +189,7 @@ def test_a_question_that_expires_under_the_pen_closes_and_shows_what_was_not_sen
 @pytest.mark.promise("desk/33")
 def test_an_expired_question_can_be_answered_anyway_with_what_was_being_written(desk: Desk) -> None:
     page = desk.page()
-    inquiry = desk.ask(question="Quick?", ttl="3s")
+    inquiry = desk.ask(question="Quick?", ttl="12s")
     card(page, inquiry).locator("textarea").first.fill("half an ans")
     card(page, inquiry).get_by_role("link", name="Answer anyway").click()
     expect(card(page, inquiry).get_by_role("textbox")).to_have_value("half an ans")
@@ -204,7 +204,7 @@ def test_an_expired_question_can_be_answered_anyway_with_what_was_being_written(
 def test_a_question_that_expires_on_its_own_page_keeps_the_draft_in_the_form_for_a_late_answer(
     desk: Desk,
 ) -> None:
-    inquiry = desk.ask(question="Quick?", ttl="4s")
+    inquiry = desk.ask(question="Quick?", ttl="12s")
     page = desk.page(path=f"/i/{inquiry['id']}")
     card(page, inquiry).get_by_role("textbox").fill("half an ans")
     expect(card(page, inquiry).locator(".outcome.expired")).to_be_visible()

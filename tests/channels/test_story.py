@@ -98,11 +98,11 @@ async def test_what_is_wrong_with_a_channel_is_said(office: Office) -> None:
 @pytest.mark.promise("trust/51")
 async def test_a_test_of_a_channel_that_is_busy_fails_and_says_so(office: Office) -> None:
     office.slack.be_busy(1_000_000)
-    busy = await office("channels", "test", "slack", "--within", "2s")
+    busy = await office("channels", "test", "slack", "--within", "6s")
     assert busy.returncode == 1, busy.stdout
     assert "✗ C1: Slack is busy" in busy.stdout
     assert "No route leads to this channel" not in busy.stdout
-    assert (await office("channels", "test", "slack", "--within", "2s", "--json")).returncode == 1
+    assert (await office("channels", "test", "slack", "--within", "6s", "--json")).returncode == 1
 
 
 @pytest.mark.promise("trust/50")
