@@ -33,6 +33,26 @@ async def house(tmp_path: Path) -> AsyncIterator[House]:
         yield made
 
 
+NO_SESSION = """
+CREATE TRIGGER no_session BEFORE INSERT ON record WHEN NEW.kind = 'run' AND NEW.body NOT LIKE '%"session":""%'
+BEGIN SELECT RAISE(ABORT, 'no room'); END
+"""
+
+
+@pytest.mark.promise("proof/27")
+async def test_a_session_that_the_store_could_not_keep_at_first_is_kept_once_it_can(house: House) -> None:
+    """Without its session a run cannot be brought back. Its program tells it once, and says nothing more."""
+    house.sql(NO_SESSION)
+    async with until_logged("how far it is cannot be written down"):
+        run = await house.begin("hang()")
+    house.sql("DROP TRIGGER no_session")
+    asked = await house.ask(await house.until_session(run))
+    os.kill(house.processes()[0], signal.SIGKILL)
+    await house.until(run, lambda current: not current.alive)
+    await house.answer(asked)
+    assert (await house.until_state(run, *OVER)).result == "resumed"
+
+
 @pytest.mark.promise("spec/3", "spec/101")
 async def test_an_answer_brings_a_dead_session_back_once(house: House) -> None:
     """With what was asked, the options and the answer; the agent has it when its model speaks."""

@@ -1,5 +1,6 @@
 """After a crash between any two steps of a start, no session has two processes, and none is forgotten."""
 
+import asyncio
 import itertools
 import os
 import signal
@@ -12,6 +13,7 @@ import pytest
 
 from tests.runs.house import ANA, a_house
 from upcall.broker.broker import Broker, Reply
+from upcall.domain.inquiry.inquiry import Inquiry
 from upcall.domain.run import resume
 from upcall.domain.run.run import Run, RunState
 from upcall.runs.book import Book, Step
@@ -19,6 +21,7 @@ from upcall.runs.deliveries import Deliveries
 from upcall.runs.process import host, supervise
 from upcall.runs.process.folder import RunFolder
 from upcall.runs.process.keeper import BUSY, STALE, keeper_command, start_keeper
+from upcall.runs.resume import MOST_ATTEMPTS
 from upcall.stores.sqlite.store import SqliteStore
 
 pytestmark = pytest.mark.anyio
@@ -27,14 +30,8 @@ OVER = (RunState.COMPLETED, RunState.FAILED, RunState.CANCELLED)
 
 async def test_a_start_that_was_written_down_and_never_made_is_made_once(tmp_path: Path) -> None:
     """The daemon is gone after it said that it starts the session with the answer, and before it did."""
-    async with a_house(tmp_path) as house:
-        run = await house.until_session(await house.begin("tell(turn=True); hang()"))
-        asked = await house.ask(run)
-        os.kill(house.processes()[0], signal.SIGKILL)
-        await house.until(run, lambda current: not current.alive)
-    store = await SqliteStore.open(house.home.database_file)
-    broker = Broker(store, follow_up=resume.consequences)
-    assert (await broker.receive(asked.id, Reply(text="Red"), ANA)).accepted
+    run, _ = await a_dead_run_with_an_answer(tmp_path)
+    store = await SqliteStore.open(tmp_path / "home/upcall.db")
     await Book(store, "here", store.now).change(
         run.number,
         lambda now: Step(run=replace(now, alive=True, starts=now.starts + 1, state=RunState.RUNNING)),
@@ -46,6 +43,68 @@ async def test_a_start_that_was_written_down_and_never_made_is_made_once(tmp_pat
         (heard,) = [str(line["heard"]) for line in house.output(run) if "heard" in line]
         assert "The user answered: Red" in heard
         assert house.folder(run).latest_start() == over.starts == 3
+
+
+@pytest.mark.promise("proof/26")
+@pytest.mark.parametrize("before", ["start", "_launch"], ids=["is written down", "is made"])
+async def test_attempts_that_daemons_do_not_survive_are_not_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str
+) -> None:
+    """Daemons end, one after the other, before a start is written down, or before it is made."""
+    monkeypatch.setattr("upcall.runs.resume.PAUSES", (0.0,))
+    run, asked = await a_dead_run_with_an_answer(tmp_path)
+    for _ in range(MOST_ATTEMPTS + 1):
+        await end_a_daemon_before(before, tmp_path, run)
+    async with a_house(tmp_path) as house:
+        over = await house.until_state(run, *OVER)
+        assert (over.state, over.result) == (RunState.COMPLETED, "resumed")
+        told = await house.runs.resume_state(asked.id)
+        assert told is not None
+        assert (told["state"], told["attempts"]) == ("done", 1)
+
+
+@pytest.mark.promise("proof/26")
+async def test_what_ends_every_daemon_is_given_up_in_plain_sight(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("upcall.runs.resume.MOST_CUT_OFF", 2)
+    run, _ = await a_dead_run_with_an_answer(tmp_path)
+    for _ in range(2):
+        await end_a_daemon_before("start", tmp_path, run)
+    async with a_house(tmp_path) as house:
+        failed = await house.until_state(run, *OVER)
+        assert failed.reason == "resume_failed: the daemon ended 2 times before it began"
+        assert (await house.runs.retry(run.number, ANA)).number == run.number
+        assert (await house.until_state(run, RunState.COMPLETED)).result == "resumed"
+
+
+async def a_dead_run_with_an_answer(folder: Path) -> tuple[Run, Inquiry]:
+    """A session that has ended, and the answer to its question, given while no daemon resumes it."""
+    async with a_house(folder) as house:
+        run = await house.until_session(await house.begin("tell(turn=True); hang()"))
+        asked = await house.ask(run)
+        os.kill(house.processes()[0], signal.SIGKILL)
+        await house.until(run, lambda current: not current.alive)
+    store = await SqliteStore.open(house.home.database_file)
+    broker = Broker(store, follow_up=resume.consequences)
+    assert (await broker.receive(asked.id, Reply(text="Red"), ANA)).accepted
+    await store.close()
+    return run, asked
+
+
+async def end_a_daemon_before(step: str, folder: Path, run: Run) -> None:
+    """Let a daemon come to a step of the supervisor, and no further; the next daemon knows at once that it is gone."""
+    reached = asyncio.Event()
+
+    async def end_here(*_: object) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(supervise.Supervisor, step, end_here)
+        async with a_house(folder) as house:
+            await reached.wait()
+            await house.store.hasten(resume.RESUME, resume.subject(run.number), 0)
 
 
 async def test_a_second_keeper_starts_nothing(tmp_path: Path) -> None:

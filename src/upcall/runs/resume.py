@@ -2,7 +2,7 @@
 
 A job exists from the answer's own transaction until there is evidence that the agent has the answer. Meanwhile the worker
 looks at it again and again: it leaves a live process alone, starts a dead one once, and counts attempts before it makes
-them.
+them. An attempt that the end of the daemon cut off is taken back: it says nothing about the session.
 """
 
 import asyncio
@@ -29,6 +29,9 @@ from upcall.runs.process.host import TurnInput
 from upcall.runs.recipients import WAITING
 
 MOST_ATTEMPTS = 3
+MOST_CUT_OFF = 20
+"""Attempts that end with their daemon, before a process is started. Their number has a limit: an attempt may be what ends it."""
+
 LEASE = 60.0
 LOOK_AGAIN = 30.0
 """Seconds after which a run that is alive, and may still ask for its answer, is looked at again. Its end is sooner."""
@@ -206,6 +209,7 @@ class ResumeWorker:
         except UpcallError:
             await self._store.settle(job)
             return
+        job = _without_cut_off(job, run)
         if not needs_delivery(inquiry) or run.ending or run.state is RunState.CANCELLED:
             await self._store.settle(job)
         elif run.alive or self._sessions.is_taken(run):
@@ -217,6 +221,8 @@ class ResumeWorker:
             )
         elif run.refusals and await self._is_put_off(job, run, inquiry):
             return
+        elif _cut_off(job) >= MOST_CUT_OFF:
+            await self._give_up(job, run, inquiry, f"the daemon ended {MOST_CUT_OFF} times before it began")
         elif job.attempts >= MOST_ATTEMPTS or (job.attempts and run.reason == SESSION_GONE):
             await self._give_up(job, run, inquiry, run.reason or f"exit code {run.exit_code}")
         elif self._clock() < (rested_at := self._sessions.rested_at(run)):
@@ -262,7 +268,12 @@ class ResumeWorker:
             await self._store.settle(job, Effects(jobs=(mine,)))
 
     async def _resume(self, job: Job, run: Run, inquiry: Inquiry) -> None:
-        attempt = replace(job, attempts=job.attempts + 1, due=self._clock() + STARTED_WITHIN)
+        attempt = replace(
+            job,
+            attempts=job.attempts + 1,
+            due=self._clock() + STARTED_WITHIN,
+            body={**job.body, "starts": run.starts},
+        )
         effects = Effects(
             jobs=(attempt,),
             records=(self._note("started", attempt, inquiry),),
@@ -316,6 +327,19 @@ class ResumeWorker:
     def _said(self, event: str, run: Run, inquiry: Inquiry, **more: object) -> Happening:
         data: dict[str, object] = {"run": run.number, "agent": run.agent, "ref": inquiry.ref, **more}
         return Happening(type=event, at=self._clock(), data=data, inquiry=inquiry.id)
+
+
+def _without_cut_off(job: Job, run: Run) -> Job:
+    """The job as it was before its latest attempt, if that has not led to a process: only one that was begun gets an exit code."""
+    before = job.body.get("starts")
+    if not isinstance(before, int) or run.alive or (run.starts > before and run.exit_code is not None):
+        return job
+    body = {**job.body, "starts": None, "cut_off": _cut_off(job) + 1}
+    return replace(job, attempts=job.attempts - 1, body=body)
+
+
+def _cut_off(job: Job) -> int:
+    return int(str(job.body.get("cut_off", 0)))
 
 
 def _writing(effects: Effects) -> Revise:

@@ -16,6 +16,9 @@ log = logging.getLogger("upcall.runs")
 SAVE_EVERY = 1.0
 """Seconds between two notes of how far a run is; live views have it from memory."""
 
+LONGEST_PAUSE = 30.0
+"""Seconds between two tries at most while the store cannot keep a note."""
+
 
 class Watch:
     """Counts, and keeps the book up to date. `live` is the run as it is at this moment.
@@ -64,6 +67,7 @@ class Watch:
         except StorageError:
             # What was not recorded is found again: a resume job stands for every answer without evidence.
             log.exception("run %s: what it did cannot be written down", self.live.number)
+            self._save_soon()
 
     async def _act_on(self, noticed: Noticed) -> None:
         match noticed:
@@ -111,20 +115,28 @@ class Watch:
             self._saving.cancel()
 
     async def _save_later(self) -> None:
+        pause = SAVE_EVERY
         try:
-            await asyncio.sleep(SAVE_EVERY)
+            while self.live != self._saved:
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE)
+                await self._save_if_possible()
+        finally:
+            self._saving = None
+
+    async def _save_if_possible(self) -> None:
+        try:
             await self.save()
         except StorageError:
             log.exception("run %s: how far it is cannot be written down", self.live.number)
-        finally:
-            self._saving = None
 
     async def save(self) -> None:
         """Note how far it is."""
         self._saved_at = self._clock()
-        if self.live != self._saved:
-            self._saved = self.live
-            await self._book.change(self.live.number, self._step)
+        noting = self.live
+        if noting != self._saved:
+            await self._book.change(noting.number, self._step)
+            self._saved = noting
 
     def _step(self, run: Run) -> Step:
         after = self.onto(run)
