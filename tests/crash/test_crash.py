@@ -14,7 +14,7 @@ from tests.crash.oracle import check
 from tests.crash.scenarios import BrokenError, Played
 from tests.postgres_server import binaries
 
-COUNT = int(os.environ.get("UPCALL_TEST_CRASHES", "180"))
+COUNT = int(os.environ.get("UPCALL_TEST_CRASHES", "300"))
 SOUND = ("asked", "shown", "answered", "collected")
 
 
