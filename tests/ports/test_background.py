@@ -103,3 +103,45 @@ async def test_a_loop_that_is_closed_with_grace_finishes_its_turn_and_begins_no_
     await begun.wait()
     await working.close(grace=0.001)
     assert ended == 1
+
+
+@pytest.mark.promise("proof/28")
+async def test_turns_that_have_nothing_to_wait_for_do_not_keep_the_loop() -> None:
+    """As those of a follower whose store is closed: each read returns at once."""
+    turns = 0
+
+    async def turn() -> None:
+        nonlocal turns
+        turns += 1
+        if turns == 1000:
+            await asyncio.Event().wait()
+
+    working = Background("reading", turn, log)
+    working.start()
+    for _ in range(5):
+        await asyncio.sleep(0)
+    await working.close()
+    assert 0 < turns < 1000
+
+
+@pytest.mark.promise("proof/28")
+async def test_a_turn_that_loses_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a driver of a database does that is told at the same time that its connection is lost, and tries again."""
+    monkeypatch.setattr("upcall.ports.background.CANCELLED_AGAIN", 0.01)
+    begun, lost = asyncio.Event(), []
+
+    async def turn() -> None:
+        while True:
+            begun.set()
+            try:
+                await asyncio.Event().wait()
+            except asyncio.CancelledError:
+                if lost:
+                    raise
+                lost.append(1)
+
+    working = Background("asking", turn, log)
+    working.start()
+    await begun.wait()
+    await working.close()
+    assert lost == [1]

@@ -288,3 +288,24 @@ async def test_a_closed_store_has_let_go_of_every_connection(tap: WireTap, addre
     await store.close()
     # A connection that was left open would now hang.
     await tap.all_gone()
+
+
+@pytest.mark.promise("proof/28")
+async def test_a_read_that_is_cancelled_while_its_connection_is_lost_ends(address: str) -> None:
+    """A daemon that ends cancels its reads, and would wait for ever for one that is tried again instead."""
+    waiting = (
+        "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+    )
+    store = await PostgresStore.open(address)
+    try:
+        with psycopg.connect(address) as holder, psycopg.connect(address, autocommit=True) as admin:
+            holder.execute("LOCK TABLE upcall.job IN ACCESS EXCLUSIVE MODE")
+            reading = asyncio.create_task(store.next_due(["resume"], ""))
+            while (found := admin.execute(waiting).fetchone()) is None:  # noqa: ASYNC110 - the server tells nothing by itself
+                await asyncio.sleep(0.01)
+            reading.cancel()
+            admin.execute("SELECT pg_terminate_backend(%s, 5000)", found)
+            await asyncio.wait([reading], timeout=30)
+            assert reading.cancelled()
+    finally:
+        await store.close()

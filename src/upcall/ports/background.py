@@ -11,6 +11,9 @@ from upcall.domain.errors import StorageError
 PAUSES = (1.0, 2.0, 5.0, 15.0, 30.0)
 """Seconds before each further turn after turns that failed one after the other; the last one from then on."""
 
+CANCELLED_AGAIN = 10.0
+"""Seconds after which a turn that has not ended is cancelled once more: a library that it calls may lose a cancellation."""
+
 T = TypeVar("T")
 
 
@@ -49,8 +52,9 @@ class Background:
         self._closing.set()
         if grace:
             await asyncio.wait([task], timeout=grace)
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        while not task.done():
+            task.cancel()
+            await asyncio.wait([task], timeout=CANCELLED_AGAIN)
 
     async def _run(self) -> None:
         failures = 0
@@ -58,6 +62,8 @@ class Background:
             try:
                 await self._turn()
                 failures = 0
+                # A turn that had nothing to wait for, because what it reads is closed, must not keep the loop from closing it.
+                await asyncio.sleep(0)
             except Exception as problem:  # noqa: BLE001 - any failure is logged, and the next turn follows
                 pause = self._pauses[min(failures, len(self._pauses) - 1)]
                 failures += 1

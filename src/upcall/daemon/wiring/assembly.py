@@ -99,8 +99,8 @@ async def assembled(home: Home, config: Config, url: str, read: ReadSettings) ->
         pipes = pipe_server(tools, access, config)
         await _started(leaving, pipes, end=False)
         runs = supervised_runs(home, config, url, broker, access, pipes.held)
-        await runs.open()
         leaving.push_async_callback(runs.close)
+        await runs.open()
         if kept:
             await leaving.enter_async_context(_retention(home, store, kept, runs))
         pushed = subscriptions(store, access)
@@ -143,8 +143,9 @@ async def _started(
 ) -> None:
     """Start parts, and have each closed on exit."""
     for part in parts:
-        await part.start()
+        # Before its start, which may fail half-way: what has begun by then must not outlive the store.
         leaving.push_async_callback(part.close, **closing)
+        await part.start()
 
 
 @asynccontextmanager

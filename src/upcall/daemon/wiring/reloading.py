@@ -188,9 +188,9 @@ async def running_channels(
         off={**config.channels_off, **made.off},
     )
     reloading = Reloading(read, config, maker, dispatch)
-    await dispatch.start()
-    reloading.start()
     try:
+        await dispatch.start()
+        reloading.start()
         yield dispatch, reloading
     finally:
         await reloading.close()

@@ -249,6 +249,9 @@ class Reads:
                     self._idle.append(connection)
                 elif connection is not None:
                     await _let_go(connection)
+                if _is_cancelled():
+                    # Psycopg waits for the end of a cancelled query, and a connection that is lost meanwhile is all that it tells.
+                    raise asyncio.CancelledError from error
                 if not lost or loop.time() >= deadline:
                     raise storage_error(error, self._connector.where) from error
                 await backoff.pause()
@@ -260,6 +263,11 @@ class Reads:
             else:
                 self._idle.append(connection)
                 return answer
+
+
+def _is_cancelled() -> bool:
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def statement(query: Query) -> tuple[bytes, list[object]]:
