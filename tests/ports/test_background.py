@@ -128,7 +128,7 @@ async def test_turns_that_have_nothing_to_wait_for_do_not_keep_the_loop() -> Non
 async def test_a_turn_that_loses_its_cancellation_is_cancelled_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """As a driver of a database does that is told at the same time that its connection is lost, and tries again."""
     monkeypatch.setattr("upcall.ports.background.CANCELLED_AGAIN", 0.01)
-    begun, lost = asyncio.Event(), []
+    begun, lost = asyncio.Event(), list[int]()
 
     async def turn() -> None:
         while True:
