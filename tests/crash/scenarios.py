@@ -71,7 +71,12 @@ def play(there: Installation, played: Played, slot: int, chance: Random) -> None
             _by_run(there, played, chance)
         else:
             with ThreadPoolExecutor(1) as thread:
-                _by_pipe(there, played, slot, chance, thread)
+                try:
+                    _by_pipe(there, played, slot, chance, thread)
+                except Exception:
+                    # Its call may wait for an answer that no person gives any more.
+                    there.forget_agent(slot)
+                    raise
     finally:
         _rest(played)
 
