@@ -2,6 +2,7 @@
 
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,14 +33,15 @@ tell(type="result", subtype="success", is_error=False, result="Done.", total_cos
 
 
 @pytest.fixture
-def agents(desk: Desk, tmp_path: Path) -> Desk:
-    """A desk with an agent that asks once and says what it was told."""
+def agents(desk: Desk, tmp_path: Path) -> Iterator[Desk]:
+    """A desk with an agent that asks once and says what it was told; runs that still wait end with it."""
     script = tmp_path / "claude"
     script.write_text(AGENT.format(python=sys.executable))
     script.chmod(0o700)
     (desk.program.home / "upcall.toml").write_text(f"[agents.claude]\nprogram = {str(script)!r}\n")
     desk.restart()
-    return desk
+    yield desk
+    desk.program("down")
 
 
 def test_a_run_is_watched_answered_and_seen_to_its_end(agents: Desk, tmp_path: Path) -> None:
