@@ -103,7 +103,8 @@ async def end_a_daemon_before(step: str, folder: Path, run: Run) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(supervise.Supervisor, step, end_here)
         async with a_house(folder) as house:
-            await reached.wait()
+            async with asyncio.timeout(30):
+                await reached.wait()
             await house.store.hasten(resume.RESUME, resume.subject(run.number), 0)
 
 
