@@ -119,16 +119,17 @@ class Watch:
         try:
             while self.live != self._saved:
                 await asyncio.sleep(pause)
-                pause = min(2 * pause, LONGEST_PAUSE)
-                await self._save_if_possible()
+                pause = SAVE_EVERY if await self._is_saved() else min(2 * pause, LONGEST_PAUSE)
         finally:
             self._saving = None
 
-    async def _save_if_possible(self) -> None:
+    async def _is_saved(self) -> bool:
         try:
             await self.save()
         except StorageError:
             log.exception("run %s: how far it is cannot be written down", self.live.number)
+            return False
+        return True
 
     async def save(self) -> None:
         """Note how far it is."""
