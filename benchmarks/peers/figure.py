@@ -192,4 +192,5 @@ def _cycles(
 
 
 def _rate(went: list[Json]) -> float:
-    return median([len(each["wakes"]) / each["seconds"] for each in went])
+    # Where nothing was answered, no time was measured either.
+    return median([len(each["wakes"]) / each["seconds"] if each["wakes"] else 0.0 for each in went])

@@ -69,6 +69,9 @@ def results(**more: object) -> dict[str, Any]:
     turns.wakes |= {UPCALL.name: [0.002], "awaithumans": [0.5, 0.6]}
     turns.cycles[UPCALL.name, 64] = [{"wakes": [0.1] * 90, "seconds": 3.0, "failed": [], "late": 0}]
     turns.cycles["awaithumans", 64] = [{"wakes": [1.0] * 6, "seconds": 3.0, "failed": ["locked"], "late": 2}]
+    # With nothing answered there is no last answer, up to which the time is measured.
+    turns.cycles["awaithumans", 256] = [{"wakes": [], "seconds": 0.0, "failed": [], "late": 256}]
+    turns.cycles[UPCALL.name, 256] = turns.cycles[UPCALL.name, 64]
     report = Report(quick=True)
     for each in figure.figures(turns):
         report.add(each)
@@ -85,6 +88,7 @@ def test_the_table_has_a_row_for_each_and_says_what_did_not_come_through() -> No
     assert {line.count(" |") for line in [head, *rows]} == {9}
     assert "| 600 ms |" in rows[2]
     assert "2 /s (1 failed, 2 not answered within 30 s)" in rows[2]
+    assert "0 /s (256 not answered within 30 s)" in rows[2]
     assert rows[2].endswith("| no MCP server |")
 
 

@@ -1,5 +1,6 @@
 """Each member of a group sees the writes of the members before it, though nothing is written until the end."""
 
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,12 +11,13 @@ import pytest
 
 from upcall.domain.inquiry import lifecycle
 from upcall.domain.inquiry.inquiry import Change, Inquiry
-from upcall.domain.records import NOTHING
+from upcall.domain.records import NOTHING, Effects, Job, Record
 from upcall.ports.store import Decide
 from upcall.stores import codec
+from upcall.stores.sqlite import ledger
 from upcall.stores.sqlite.connections import connect
 from upcall.stores.sqlite.reads import Reads
-from upcall.stores.sqlite.staged import MOST_ROWS
+from upcall.stores.sqlite.rows import MOST_ROWS
 from upcall.stores.sqlite.writes import Writes
 from upcall.stores.tail import Logged
 from upcall.testing.examples import NOW, Clock, an_inquiry, answering
@@ -45,6 +47,16 @@ class Group:
 
     def update(self, name: str, decide: Decide) -> Inquiry:
         return self.writes.update(name, decide, self.log).inquiry
+
+    def revise(self, key: str, effects: Effects | None) -> tuple[Record | None, Record | None]:
+        found: list[Record | None] = []
+
+        def decide(record: Record | None) -> Effects | None:
+            found.append(record)
+            return effects
+
+        after = self.writes.revise("note", key, decide, self.log)
+        return found[0], after
 
     def close(self) -> None:
         self.reads.close()
@@ -108,6 +120,69 @@ def test_what_was_taken_back_leaves_neither_numbers_nor_names_behind(group: Grou
         assert group.update(kept.id, snoozing).is_open
         assert group.ask(an_inquiry(request_key="k1")).id != lost.id
     assert [event.seq for event in group.reads.events(0, 10)] == [1, 2, 3]
+
+
+def test_a_record_is_kept_forgotten_and_kept_again_in_one(group: Group) -> None:
+    first, second = (Record(kind="note", key="a", body={"words": [word]}) for word in ("one", "two"))
+    with group:
+        assert group.revise("a", Effects(records=(first,))) == (None, first)
+        assert group.revise("a", Effects(forgotten=(("note", "a"),))) == (first, None)
+        assert group.revise("a", None) == (None, None)
+        assert group.revise("b", Effects(records=(second,))) == (None, None)
+    with group:
+        assert group.revise("a", None) == (second, second)
+    assert group.reads.ask(lambda db: ledger.look_up(db, "note", "a")) == second
+
+
+def test_a_job_is_put_replaced_and_dropped_in_one_and_no_fence_is_given_twice(group: Group) -> None:
+    def put(name: str, due: float) -> Effects:
+        return Effects(jobs=(Job(id=name, kind="call", subject="q1", due=due),))
+
+    with group:
+        group.revise("a", put("first", 1))
+        group.revise("a", put("second", 2))
+        group.revise("a", put("first", 3))
+        group.revise("a", Effects(dropped=("second",)))
+    (first,) = group.reads.ask(lambda db: ledger.jobs(db, "call", "q1"))
+    assert (first.id, first.due) == ("first", 3)
+    with group:
+        group.revise("a", put("first", 4))
+        group.revise("a", put("third", 5))
+    later = group.reads.ask(lambda db: ledger.jobs(db, "call", "q1"))
+    assert [job.id for job in later] == ["first", "third"]
+    assert first.fence < later[0].fence < later[1].fence
+
+
+def test_work_on_the_database_itself_sees_the_records_and_jobs_of_its_group(group: Group) -> None:
+    job = Job(id="first", kind="call", subject="q1", due=1)
+    with group:
+        group.revise("a", Effects(jobs=(job,), records=(Record(kind="note", key="a"),)))
+        assert group.writes.do(lambda db: ledger.hasten(db, "call", "q1", 0)) == 1
+        assert group.writes.do(lambda db: ledger.look_up(db, "note", "a")) == Record(kind="note", key="a")
+        (claimed,) = group.writes.do(
+            lambda db: ledger.claim(db, "me", ["call"], runner="", now=5, lease=10, limit=9)
+        )
+        group.revise("a", Effects(forgotten=(("note", "a"),)))
+        assert group.writes.settle(claimed, NOTHING, group.log)
+    assert group.reads.ask(lambda db: ledger.jobs(db, "call", "q1")) == []
+    assert group.reads.ask(lambda db: ledger.look_up(db, "note", "a")) is None
+
+
+def test_a_group_takes_as_many_statements_as_it_concerns_tables(group: Group) -> None:
+    with group:
+        earlier = [group.ask(an_inquiry()) for _ in range(3)]
+    statements: list[str] = []
+    with group:
+        group.db.set_trace_callback(statements.append)
+        asked = [group.ask(an_inquiry()) for _ in range(5)]
+        for inquiry in earlier:
+            group.update(inquiry.id, answering())
+        for key in "abc":
+            group.revise(key, Effects(records=(Record(kind="note", key=key),)))
+    group.db.set_trace_callback(None)
+    tables = [re.findall(r"(?:INTO|UPDATE) (\w+)", sql) for sql in statements]
+    assert [found for found in tables if found] == [["inquiry"], ["inquiry"], ["record"], ["event"]]
+    assert [group.reads.get(inquiry.id) for inquiry in asked] == asked
 
 
 @pytest.mark.promise("spec/29")

@@ -10,6 +10,7 @@ from upcall.stores.sqlite.backup import create_private, sync
 from upcall.stores.sqlite.errors import storage_error
 from upcall.stores.sqlite.migrations import migrate, refuse_unfit
 from upcall.stores.sqlite.reads import last_seq
+from upcall.stores.sqlite.rows import STATEMENTS
 
 BUSY_MS = 5000
 # FULL with WAL syncs each commit; `fullfsync` is what a sync needs to mean that on macOS. Checkpoints are the
@@ -56,7 +57,9 @@ def connect(path: Path, max_pages: int | None = None) -> Connections:
             create_private(path)
             sync(path.parent)
         # Each connection is used by one thread at a time, but not by the one that made it.
-        writing = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
+        writing = sqlite3.connect(
+            path, isolation_level=None, check_same_thread=False, cached_statements=STATEMENTS
+        )
         opened.append(writing)
         refuse_unfit(writing)
         writing.executescript(_WRITER_PRAGMAS)

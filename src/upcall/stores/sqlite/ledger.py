@@ -10,23 +10,14 @@ from upcall.domain.records import Effects, Happening, Job, Record
 from upcall.ports.store import Records
 from upcall.stores import codec
 from upcall.stores.damage import readable
+from upcall.stores.sqlite.rows import Row
 
 _RECORD = "kind, key, state, at, body"
 _JOB = "id, kind, subject, due, runner, attempts, fence, body"
 
 # What is put into these statements is a constant of ours; values are always bound.
 _LOOK_UP = f"SELECT {_RECORD} FROM record WHERE kind = ? AND key = ?"  # noqa: S608 - see above
-_KEEP = f"INSERT OR REPLACE INTO record ({_RECORD}) VALUES (?, ?, ?, ?, ?)"  # noqa: S608 - see above
-_FORGET = "DELETE FROM record WHERE kind = ? AND key = ?"
 _NEXT_FENCE = "UPDATE fence SET last = last + 1"
-# A job that replaces another has a new fence, so the holder of the old one has lost its claim.
-_PUT = f"""
-    INSERT INTO job ({_JOB}) VALUES (?, ?, ?, ?, ?, ?, (SELECT last FROM fence), ?)
-    ON CONFLICT (id) DO UPDATE SET
-        kind = excluded.kind, subject = excluded.subject, due = excluded.due, runner = excluded.runner,
-        attempts = excluded.attempts, fence = excluded.fence, body = excluded.body, holder = ''
-"""  # noqa: S608 - see above
-_DROP = "DELETE FROM job WHERE id = ?"
 _AVAILABLE = (
     "SELECT id FROM job WHERE kind IN ({kinds}) AND due <= ? AND runner IN ('', ?) ORDER BY due, id LIMIT ?"
 )
@@ -59,23 +50,29 @@ def records(db: sqlite3.Connection, kind: str, state: str | None, cursor: str | 
 class Prepared(NamedTuple):
     """Effects in the form in which they are written; making it is all that can be refused about them."""
 
-    statements: list[tuple[str, tuple[object, ...]]]
+    records: dict[tuple[str, str], Row]
+    forgotten: Sequence[tuple[str, str]]
     happenings: list[tuple[Happening, str]]
+    jobs: dict[str, Row]
+    dropped: Sequence[str]
 
 
-_NOTHING = Prepared([], [])
+_NOTHING = Prepared({}, (), [], {}, ())
 
 
 def prepared(effects: Effects) -> Prepared:
-    """The statements that write these effects."""
+    """The prepared form of effects."""
     if not effects:
         return _NOTHING
-    statements: list[tuple[str, tuple[object, ...]]] = [(_FORGET, name) for name in effects.forgotten]
-    statements += [(_KEEP, (r.kind, r.key, r.state, r.at, codec.dumps(r.body))) for r in effects.records]
-    statements += [(_DROP, (name,)) for name in effects.dropped]
-    for job in effects.jobs:
-        statements += [(_NEXT_FENCE, ()), (_PUT, _job_out(job))]
-    return Prepared(statements, [(each, codec.dumps(each.data)) for each in effects.happenings])
+    return Prepared(
+        records={
+            (r.kind, r.key): (r.kind, r.key, r.state, r.at, codec.dumps(r.body)) for r in effects.records
+        },
+        forgotten=effects.forgotten,
+        happenings=[(each, codec.dumps(each.data)) for each in effects.happenings],
+        jobs={job.id: _job_out(job) for job in effects.jobs},
+        dropped=effects.dropped,
+    )
 
 
 def claim(
@@ -160,7 +157,7 @@ def job_in(row: Sequence[Any]) -> Job:
     )
 
 
-def _job_out(job: Job) -> tuple[object, ...]:
+def _job_out(job: Job) -> Row:
     return job.id, job.kind, job.subject, job.due, job.runner, job.attempts, codec.dumps(job.body)
 
 

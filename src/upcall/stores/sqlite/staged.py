@@ -1,26 +1,18 @@
-"""The rows of a transaction, staged in memory until its end and then written with a handful of statements.
-
-Every call into SQLite lets go of the interpreter and has to win it back from a busy event loop; a statement for many
-rows does so once.
-"""
+"""The rows of a transaction, staged in memory until its end and then written with a handful of statements."""
 
 import sqlite3
 from collections.abc import Sequence
-from functools import lru_cache
-from itertools import chain
 from typing import NamedTuple
 
 from upcall.domain.inquiry.inquiry import ANSWER_FILES, Inquiry, Origin
 from upcall.domain.thread.thread import ITEM
 from upcall.stores import codec
+from upcall.stores.sqlite.rows import Row, write
+from upcall.stores.sqlite.staged_ledger import StagedLedger
 from upcall.stores.tail import Logged
 
-Row = tuple[object, ...]
 Request = tuple[str, str, str, str]
 """By what a request is recognised when it comes again: session, purpose, key and agent."""
-
-MOST_ROWS = 64
-"""The most rows of a statement. Their number is a power of two, so that few statements are ever prepared."""
 
 # What is put into these statements is a constant of ours; values are always bound.
 _INSERT = f"INSERT INTO inquiry (number, {codec.COLUMNS}) VALUES {{rows}}"  # noqa: S608
@@ -30,7 +22,7 @@ _UPDATE = """
     FROM (VALUES {rows}) WHERE number = column1
 """
 _APPEND = "INSERT INTO event (seq, type, inquiry, at, data) VALUES {rows}"
-_LIST = "INSERT INTO thread_item (seq, thread) VALUES (?, ?)"
+_LIST = "INSERT INTO thread_item (seq, thread) VALUES {rows}"
 # An answer that was undone may have left files where the next one has its own.
 _ATTACH = "INSERT OR REPLACE INTO attachment (inquiry, position, content) VALUES (?, ?, ?)"
 
@@ -44,7 +36,7 @@ class Kept(NamedTuple):
 
 
 class Staged:
-    """New and changed inquiries, as the rest of their transaction has to see them."""
+    """New and changed inquiries and the `ledger`, as the rest of their transaction has to see them."""
 
     def __init__(self) -> None:
         self._by_id: dict[str, Kept] = {}
@@ -53,6 +45,7 @@ class Staged:
         self._new: list[Row] = []
         self._changed: dict[int, Row] = {}
         self._files: list[Row] = []
+        self.ledger = StagedLedger()
 
     def add(self, kept: Kept, row: Row, blobs: Sequence[bytes]) -> None:
         """Stage a new inquiry."""
@@ -82,15 +75,15 @@ class Staged:
 
     def write(self, db: sqlite3.Connection, log: Sequence[Logged]) -> None:
         """Write everything, with these events."""
-        _write(db, _INSERT, self._new)
-        _write(db, _UPDATE, list(self._changed.values()))
+        write(db, _INSERT, self._new)
+        write(db, _UPDATE, list(self._changed.values()))
         if self._files:
             db.executemany(_ATTACH, self._files)
-        events = [(event.seq, event.type, event.inquiry, event.at, data) for event, data, _ in log]
-        _write(db, _APPEND, events)
-        items = [(event.seq, str(event.data["thread"])) for event, _, _ in log if event.type == ITEM]
-        if items:
-            db.executemany(_LIST, items)
+        self.ledger.write(db)
+        write(db, _APPEND, [(event.seq, event.type, event.inquiry, event.at, data) for event, data, _ in log])
+        write(
+            db, _LIST, [(event.seq, str(event.data["thread"])) for event, _, _ in log if event.type == ITEM]
+        )
 
 
 def request_of(origin: Origin) -> Request | None:
@@ -98,18 +91,3 @@ def request_of(origin: Origin) -> Request | None:
     if origin.request_key is None:
         return None
     return origin.session, origin.purpose, origin.request_key, origin.agent
-
-
-def _write(db: sqlite3.Connection, statement: str, rows: Sequence[Row]) -> None:
-    start = 0
-    while start < len(rows):
-        count = min(MOST_ROWS, 1 << (len(rows) - start).bit_length() - 1)
-        some = rows[start : start + count]
-        db.execute(_for_many(statement, count, len(some[0])), tuple(chain.from_iterable(some)))
-        start += count
-
-
-@lru_cache
-def _for_many(statement: str, rows: int, columns: int) -> str:
-    row = f"({', '.join('?' * columns)})"
-    return statement.format(rows=", ".join([row] * rows))

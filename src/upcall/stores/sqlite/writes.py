@@ -180,25 +180,30 @@ class Writes:
 
     def revise(self, kind: str, key: str, decide: Revise, log: list[Logged]) -> Record | None:
         """Decide on a record as it is and write what follows."""
-        effects = decide(ledger.look_up(self._db, kind, key))
-        if effects is not None:
-            self._write(ledger.prepared(effects), log)
-        return ledger.look_up(self._db, kind, key)
+        found = self._staged.ledger.look_up(self._db, kind, key)
+        effects = decide(found)
+        if effects is None:
+            return found
+        self._write(ledger.prepared(effects), log)
+        return self._staged.ledger.look_up(self._db, kind, key)
 
     def settle(self, job: Job, effects: Effects, log: list[Logged]) -> bool:
         """Settle a job that is still held, and write the effects."""
         prepared = ledger.prepared(effects)
+        self._staged.ledger.write(self._db)
         held = ledger.take(self._db, job)
         if held:
             self._write(prepared, log)
         return held
 
     def do(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run a write without events."""
+        """Run a write without events, which reads and writes records and jobs in the database itself."""
+        self._staged.ledger.write(self._db)
         return work(self._db)
 
     def prune(self, before: float, limit: int) -> tuple[list[str], int]:
         """Forget what is old: the ids of the inquiries, and how many events."""
+        self._staged.ledger.write(self._db)
         names = [name for (name,) in self._db.execute(_OLD, (before, limit))]
         for sql in _FORGET:
             self._db.executemany(sql, [(name,) for name in names])
@@ -220,8 +225,7 @@ class Writes:
         return self._db.execute("DELETE FROM token WHERE name = ?", (name,)).rowcount > 0
 
     def _write(self, prepared: ledger.Prepared, log: list[Logged]) -> None:
-        for sql, values in prepared.statements:
-            self._db.execute(sql, values)
+        self._staged.ledger.add(prepared)
         log += [self._numbered(happening, data, None, 0) for happening, data in prepared.happenings]
 
     def _logged(self, happening: Happening, subject: Inquiry | None, size: int) -> Logged:
