@@ -25,8 +25,11 @@ async def test_an_answer_is_taken_apart_by_match(crew: Crew) -> None:
             pytest.fail(f"it was answered, and not {answer}")
     assert answer.values == (("Redis",),)
     assert answer.value == "Redis"
-    collected = await crew.ana.get(answer.id)
-    assert collected["answer"]["collected_at"], "people see that the answer has arrived"
+    # People see that the answer has arrived.
+    events = crew.ana.events(after=0)
+    while (await anext(events))["type"] != "collected":
+        pass
+    assert (await crew.ana.get(answer.id))["answer"]["collected_at"]
 
 
 @pytest.mark.promise("programs/1")

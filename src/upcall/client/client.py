@@ -10,7 +10,6 @@ from typing import Any, Self, TypeVar, Unpack, overload
 import anyio
 
 from upcall.client.connection import Connection, inquiry_path
-from upcall.client.errors import Refused, Unreachable
 from upcall.client.outcome import Answered, Inquiry, Outcome, Verdict, allowed, outcome, verdict
 from upcall.client.request import (
     Approving,
@@ -234,13 +233,10 @@ class Client:
             return
 
     async def _collected(self, inquiry: Inquiry) -> Outcome[str]:
-        """The outcome, after the daemon was told that the answer has arrived. That it cannot be told changes nothing."""
+        """The outcome. The daemon is told that the answer has arrived, and the program goes on meanwhile."""
         ended = outcome(inquiry)
         if isinstance(ended, Answered) and not inquiry["answer"]["collected_at"]:
-            try:
-                await self._daemon.call("POST", inquiry_path(ended.id, "collect"), {}, persistent=False)
-            except (Refused, Unreachable):
-                return ended
+            await self._daemon.tell(inquiry_path(ended.id, "collect"))
         return ended
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from contextlib import suppress
 from functools import partial
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -19,6 +20,9 @@ from upcall.home.launch import ensure_running
 REPLY_SECONDS = 60.0
 PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0, 3.0, 3.0)
 """Seconds between attempts to reach a daemon that is stopping or starting."""
+
+LAST_REPLY_SECONDS = 5.0
+"""Seconds in which the daemon has to reply to the last things that it was told, before the connections are closed."""
 
 MOST_IDLE = 32
 """Connections that are kept for the next request."""
@@ -46,7 +50,15 @@ class Connection:
     async def close(self) -> None:
         """Hang up, and keep no connection of the requests that are still on their way."""
         self._keeps = False
-        await self._hang_up()
+        idle, self._idle = self._idle, []
+        try:
+            with anyio.move_on_after(LAST_REPLY_SECONDS):
+                for wire in idle:
+                    with suppress(*BROKEN):
+                        await wire.settle()
+        finally:
+            for wire in idle:
+                await wire.close()
 
     def put_down(self) -> bool:
         """Whether `upcall down` was run since this connection was made."""
@@ -95,6 +107,26 @@ class Connection:
             await anyio.sleep(pause)
         return await send()
 
+    async def tell(self, path: str) -> None:
+        """Send a POST request without a body and without waiting for its reply: that it is not heard changes nothing.
+
+        The reply is read before the next request over the same connection, or when all are closed.
+        """
+        found = self._found
+        if found is None:
+            return
+        address, token = found
+        wire, told = None, False
+        try:
+            with suppress(Unreachable, *BROKEN), anyio.fail_after(REPLY_SECONDS):
+                wire = self._idle.pop() if self._idle else await Wire.connect(address)
+                await wire.tell("POST", path, token)
+                told = True
+        finally:
+            if wire is not None:
+                # The next request takes another one, if there is one.
+                await self._keep(wire, 0, fit=told)
+
     async def _once(self, method: str, path: str, content: bytes | None, patience: float) -> Any:
         found = self._found or await self._find()
         address, token = found
@@ -127,11 +159,15 @@ class Connection:
             reply = await wire.exchange(method, path, token, content)
             return reply
         finally:
-            if self._keeps and reply is not None and not reply.last and len(self._idle) < MOST_IDLE:
-                self._idle.append(wire)
-            else:
-                # Also when the task was cancelled, for then the reply would be taken for that of the next request.
-                await wire.close()
+            # When the task was cancelled, the reply would be taken for that of the next request.
+            await self._keep(wire, len(self._idle), fit=reply is not None and not reply.last)
+
+    async def _keep(self, wire: Wire, position: int, *, fit: bool) -> None:
+        """Keep a connection for the next request, or close it."""
+        if fit and self._keeps and len(self._idle) < MOST_IDLE:
+            self._idle.insert(position, wire)
+        else:
+            await wire.close()
 
     async def _hang_up(self) -> None:
         idle, self._idle = self._idle, []

@@ -73,6 +73,7 @@ class Wire:
         self._stream = stream
         self._received = BufferedByteReceiveStream(stream)
         self._address = address
+        self._is_owed_a_reply = False
 
     @classmethod
     async def connect(cls, address: Address) -> Self:
@@ -101,6 +102,25 @@ class Wire:
 
     async def exchange(self, method: str, path: str, token: str, body: bytes | None) -> Reply:
         """Send a request and wait for its reply. Raises one of `BROKEN` if the connection is lost."""
+        await self.settle()
+        await self._send(method, path, token, body)
+        return await self._reply()
+
+    async def tell(self, method: str, path: str, token: str) -> None:
+        """Send a request without waiting for its reply. Raises one of `BROKEN` if the connection is lost."""
+        await self.settle()
+        await self._send(method, path, token, b"")
+        self._is_owed_a_reply = True
+
+    async def settle(self) -> None:
+        """Wait for the reply that nothing waited for. Raises one of `BROKEN` if there is no connection after it."""
+        if self._is_owed_a_reply:
+            owed = await self._reply()
+            self._is_owed_a_reply = False
+            if owed.last:
+                raise anyio.EndOfStream
+
+    async def _send(self, method: str, path: str, token: str, body: bytes | None) -> None:
         lines = [
             f"{method} {self._address.prefix}{path} HTTP/1.1",
             f"Host: {self._address.authority}",
@@ -110,7 +130,6 @@ class Wire:
         if body is not None:
             lines += ["Content-Type: application/json", f"Content-Length: {len(body)}"]
         await self._stream.send("\r\n".join([*lines, "", ""]).encode("latin-1", "replace") + (body or b""))
-        return await self._reply()
 
     async def _reply(self) -> Reply:
         head = await self._received.receive_until(b"\r\n\r\n", LARGEST_HEAD)
