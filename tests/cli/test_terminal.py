@@ -46,13 +46,13 @@ class Terminal:
         os.close(self.master)
         os.close(self.slave)
 
-    def until(self, text: str) -> None:
-        """Read until the text appears after what was read before."""
+    def until(self, *texts: str) -> None:
+        """Read until all texts have appeared after what was read before. What came with the last of them counts as read."""
         found = ""
         deadline = time.monotonic() + TIMEOUT
-        while text not in found:
+        while not all(text in found for text in texts):
             ready, _, _ = select.select([self.master], [], [], max(deadline - time.monotonic(), 0))
-            assert ready, f"{text!r} did not appear in {found!r}"
+            assert ready, f"{texts!r} did not appear in {found!r}"
             found += os.read(self.master, 65536).decode("utf-8", "replace")
         self.seen += found
 
@@ -276,9 +276,8 @@ def test_what_is_typed_into_a_question_that_closes_rejects_no_other(home: Progra
         home("answer", first, "all of them")
         terminal.until(f"#{first} was answered by")
         terminal.type("first runner\r")
-        # The screen is drawn anew after each key, and still says the same.
-        terminal.until("Not sent:")
-        terminal.until("Esc back to the list")
+        # The screen is drawn anew after these keys, and still says the same.
+        terminal.until("Not sent:", "Esc back to the list")
         terminal.type("\x1b")
         terminal.until("And which branch?")
         terminal.type("q")

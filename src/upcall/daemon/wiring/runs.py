@@ -13,8 +13,7 @@ from upcall.domain.roles import Caller
 from upcall.domain.run.program import Permission
 from upcall.domain.run.run import Run
 from upcall.home.files import Home
-from upcall.presets.work_tree_server import work_tree
-from upcall.runs.process.host import RunHost, RunSettings
+from upcall.runs.process.host import FolderSetup, RunHost, RunSettings
 from upcall.runs.service import RunService
 
 
@@ -25,6 +24,14 @@ def supervised_runs(
 
     def run_desk(run: Run) -> ApprovalDesk:
         return desk(broker, access, caller=run.caller, session="", door="native", workspace=run.cwd)
+
+    def folder_setup(name: str) -> FolderSetup | None:
+        if not config.work_tree_server:
+            return None
+        # Few have it, and what it edits files with takes time to load.
+        from upcall.presets.work_tree_server import work_tree  # noqa: PLC0415 - see above
+
+        return work_tree(config, url, config.agent(name).adapter or name)
 
     settings = RunSettings(
         limit=config.runs.limit,
@@ -46,7 +53,7 @@ def supervised_runs(
         agents=lambda name: agent_named(name, config.agents, config.marker),
         desks=run_desk,
         held=held,
-        folder_setup=lambda name: work_tree(config, url, config.agent(name).adapter or name),
+        folder_setup=folder_setup,
     )
     return RunService(host, broker)
 
