@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.adversary.freezing import BODIES
-from tests.adversary.heartbeat import reference
+from tests.adversary.heartbeat import TRIES, is_short
 from tests.channels.looks import WORDS
 from tests.channels.test_framing import CHANNELS, LINK
 from tests.channels.test_hostile_texts import SENT
@@ -35,27 +35,22 @@ def asked_in(body: bytes) -> Inquiry | None:
         return None
 
 
-TRIES = 3
-
-
 @pytest.mark.promise("proof/3")
 def test_no_question_takes_a_channel_long_to_draw() -> None:
     drawn, slow = 0, []
-    most = reference()
     for name, body in BODIES.items():
         inquiry = asked_in(body) if len(body) < 2_000_000 else None
         if inquiry is None:
             continue
         for channel, (frame, sent) in SENT.items():
             took = 0.0
-            # Of several, the least: one alone may hold what else this process does.
             for _ in range(TRIES):
                 before = time.thread_time()
                 with suppress(TooLong, Unshowable):
                     sent(view(inquiry, CHANNELS[frame][0], WORDS, LINK))
                     drawn += 1
                 took = time.thread_time() - before
-                if took <= most or took <= (most := max(most, reference())):
+                if is_short(took):
                     break
             else:
                 slow.append((name, channel, took))

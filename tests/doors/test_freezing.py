@@ -1,17 +1,18 @@
 """Messages that agents send over HTTP do not hold up the daemon's loop, whichever parser reads them.
 
-The time is that of the loop's own thread, compared with a fixed piece of work in the same run: a busy machine slows both.
+The time is that of the loop's own thread: see `tests/adversary/heartbeat.py`.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import httpx2
 import pytest
 
 from tests.adversary.freezing import messages
-from tests.adversary.heartbeat import Heartbeat, reference, settled_heap
+from tests.adversary.heartbeat import Heartbeat, held_up, settled_heap
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from tests.doors.test_mcp_http import MODERN_HEADERS, initialized, streaming
 from tests.plain_http import plain_client
@@ -74,11 +75,12 @@ async def test_no_message_holds_up_the_loop(house: House, door: str) -> None:
         first = HELLO if door == "/v1/pipe" else b""
         largest = LARGEST_OLDER_MESSAGE if door == "/sse" else LARGEST_MESSAGE
         for name, message in messages(largest):
-            before = reference()
-            async with watching(house) as watched:
+
+            async def posted(name: str = name, message: bytes = message) -> None:
                 reply = await http.post(path, content=first + message, headers=headers | NO_WAIT)
                 assert reply.status_code in TAKEN, (name, reply.text)
                 assert (await http.get("/livez")).status_code == 200
-            if watched.longest >= max(before, reference()):
-                held[name] = watched.longest
+
+            if longest := await held_up(posted, watch=partial(watching, house)):
+                held[name] = longest
     assert held == {}
