@@ -6,6 +6,7 @@ import json
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 
 import httpx2
 import pytest
@@ -14,6 +15,7 @@ from tests.doors.agent import INITIALIZE
 from tests.doors.house import AGENT_TOKEN, PATIENCE, House
 from tests.memory import ours
 from tests.plain_http import plain_client
+from tests.web.house import until
 from upcall.domain.roles import Caller, Role
 
 CLIENTS = 12
@@ -172,6 +174,28 @@ async def test_twice_as_many_clients_leave_no_more_in_memory(house: House, visit
     while (grown := _grown(once)) and time.monotonic() < deadline:  # noqa: ASYNC110 - objects have no event
         await asyncio.sleep(0.05)
     assert grown == {}
+
+
+@pytest.mark.promise("proof/30")
+async def test_a_pipe_that_goes_on_asking_is_remembered_for_no_question_that_was_answered(
+    house: House,
+) -> None:
+    street, asking = Street(house), house.pipes.held.asking
+    async with asyncio.timeout(PATIENCE):
+        reader, writer = await asyncio.open_connection("127.0.0.1", house.pipes.port)
+        hello = {"upcall": "pipe", "protocol": 2, "token": AGENT_TOKEN, "pipe": "p", "wait": "block"}
+        greeting = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": INITIALIZE}
+        writer.writelines(json.dumps(message).encode() + b"\n" for message in (hello, greeting))
+        for _ in range(3):
+            writer.write(json.dumps(street.call()).encode() + b"\n")
+            (inquiry,) = await asyncio.to_thread(house.opened)
+            await until(partial(asking.__contains__, inquiry.id))
+            await asyncio.to_thread(house.answer, inquiry.id, "a")
+            while json.loads(await reader.readline()).get("id") != 2:
+                pass
+        await until(lambda: not asking)
+        writer.close()
+        await writer.wait_closed()
 
 
 def _grown(once: Counter[str]) -> dict[str, tuple[int, int]]:

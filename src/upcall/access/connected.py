@@ -68,7 +68,7 @@ class ConnectedSessions:
         self.asking[inquiry] += 1
 
     def stop_asking(self, inquiries: Iterable[str]) -> None:
-        """Uncount a connection that asked these inquiries: it has closed."""
+        """Uncount a connection that asked these inquiries: it has closed, or has the answers."""
         for inquiry in inquiries:
             self.asking[inquiry] -= 1
             if self.asking[inquiry] <= 0:

@@ -361,6 +361,7 @@ class Conversation:
     async def _handed(self, call: LineCall, told: ToolResult) -> None:
         if told.collectable is not None:
             asker = call.asker
+            self._link.replied(told.collectable)
             self._tools.evidence.handed(self._link.key, call.request_id, told.collectable, asker.caller)
             if asker.origin.program and asker.caller.run is None:
                 await self._link.handed(told.collectable)

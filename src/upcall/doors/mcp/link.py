@@ -37,6 +37,10 @@ class ClientLink(Protocol):
         """Note that a call on this connection is about an inquiry."""
         ...
 
+    def replied(self, inquiry: str) -> None:
+        """Note that the answer to an inquiry was written: no call is about it any more."""
+        ...
+
     def taken(self, inquiry: str) -> bool:
         """Note that the agent has taken an answer. False where the acknowledgement is evidence by itself."""
         ...
@@ -76,6 +80,9 @@ class PlainLink:
 
     def asked(self, inquiry: str) -> None:
         """Nothing: who is connected matters only where a session can be resumed."""
+
+    def replied(self, inquiry: str) -> None:
+        """Nothing, as above."""
 
     def taken(self, inquiry: str) -> bool:
         """An acknowledgement is evidence."""

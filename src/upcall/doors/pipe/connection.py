@@ -160,6 +160,12 @@ class PipeConnection(asyncio.Protocol):
             self._asked = (*self._asked, inquiry)
             self._listener.held.start_asking(inquiry)
 
+    def replied(self, inquiry: str) -> None:
+        """Forget an inquiry of which the answer was written: a pipe may ask for weeks."""
+        if inquiry in self._asked:
+            self._asked = tuple(each for each in self._asked if each != inquiry)
+            self._listener.held.stop_asking((inquiry,))
+
     def taken(self, inquiry: str) -> bool:
         """Note what the agent of a run has taken: its own output is the evidence, and a run that was killed before is resumed."""
         run = self._caller.run
