@@ -65,7 +65,7 @@ class Client:
         await self.close()
 
     async def close(self) -> None:
-        """Close the connections that are kept. Questions stay as they are."""
+        """Close the connections that are kept, once the daemon has heard which answers arrived. Questions stay as they are."""
         await self._daemon.close()
 
     @overload
